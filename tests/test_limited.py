@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gbrain.ask import answer_query
 from gbrain.brain import Brain
-from gbrain.errors import GbrainError, NotFound
+from gbrain.errors import Conflict, GbrainError, NotFound
 from gbrain.limited import LimitedBrain
 from gbrain.output.json import answer_document
 from gbrain.paths import cache_folder
@@ -572,3 +572,45 @@ def test_a_read_only_brain_refuses_writes(brain_path: Path, limits: Scope) -> No
         assert limited.search("roses").hits
         with pytest.raises(GbrainError):
             limited.put("projects/x", b"---\nwing: projects\n---\n# x\n")
+
+
+# --- what a token's page is called -----------------------------------------------------------
+
+
+@pytest.fixture
+def planted(limited: LimitedBrain, brain_path: Path) -> Iterator[Brain]:
+    """Return the owner's brain, in which a token gave its page names that the owner may use."""
+    names = "[todo, 2026-11-21, Bob Stone, private/new]"
+    limited.put("projects/catch", f"---\naliases: {names}\n---\n# Groceries\n".encode())
+    with Brain.open(brain_path) as brain:
+        yield brain
+
+
+@pytest.mark.parametrize("name", ["todo", "2026-11-21", "private/new"])
+def test_a_name_that_a_token_gave_catches_nothing_of_the_owner(planted: Brain, name: str) -> None:
+    assert planted.capture("secret", name=name).slug == name
+    assert planted.put(name, b"# Secret\n").slug == name
+    assert "secret" not in planted.text("projects/catch").casefold()
+
+
+def test_a_title_that_a_token_gave_is_not_written_to_by_the_owner(planted: Brain) -> None:
+    for write in (
+        lambda: planted.capture("secret", name="Bob Stone"),
+        lambda: planted.put("Bob Stone", b"# Secret\n"),
+        lambda: planted.add_to_timeline("Groceries", "secret"),
+    ):
+        with pytest.raises(Conflict, match="a limited token has written"):
+            write()
+    assert planted.capture("for all", name="projects/catch").slug == "projects/catch"
+    assert planted.add_to_timeline("Diary", "secret").slug == "private/diary"
+
+
+def test_links_that_a_token_wrote_learn_no_new_names(
+    limited: LimitedBrain, brain_path: Path
+) -> None:
+    limited.put("projects/links", b"# L\n\n[[private/diary]] [[diary]]\n")
+    with Brain.open(brain_path) as brain:
+        brain.rename("private/diary", "private/merger")
+        brain.update_links()
+        assert brain.text("projects/links") == "# L\n\n[[private/diary]] [[diary]]\n"
+        assert "[[private/diary]]" not in brain.text("projects/garden")

@@ -101,6 +101,9 @@ class ImportExportMethods(PageMethods):
             if linked[name] and (not page.guessed or self.confirm_rename(name, page.path))
         }
         slugs = sorted({slug for name in renamed for slug in linked[name]})
+        # A page that a limited token wrote could ask for the new names of pages hidden from it.
+        with self.database.read_transaction() as connection:
+            slugs = [slug for slug in slugs if not pages.is_token_page(connection, slug)]
         total = 0
 
         def change(connection: sqlite3.Connection, slug: str) -> WriteResult:

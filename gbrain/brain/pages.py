@@ -76,7 +76,7 @@ class PageMethods(BrainFile):
         inbox = slug_from_path(self.settings.capture_page)
 
         def add(connection: sqlite3.Connection) -> page_writer.WriteResult:
-            slug = pages.resolve_slug(connection, name) if name else inbox
+            slug = pages.resolve_slug_to_write(connection, name) if name else inbox
             if pages.find_page(connection, slug) is not None:
                 return add_timeline_entry(connection, slug, day, text, source, now)
             refuse_skipped_path(f"{slug}.md")
@@ -113,10 +113,13 @@ class PageMethods(BrainFile):
         """Return the slug of the page that `put` writes, which may be new.
 
         A slug or a path means exactly this page: a script that puts many pages must not overwrite
-        one in another folder. Any other name, such as Alice Chen, is resolved as by `resolve`.
+        one in another folder. Any other name, such as Alice Chen, may be one of an existing page.
         """
         slug = slug_from_path(name)
-        return slug if slug == name else self.resolve(name)
+        if slug == name:
+            return slug
+        with self.database.read_transaction() as connection:
+            return pages.resolve_slug_to_write(connection, name)
 
     def similar_slugs(self, name: str) -> builtins.list[str]:
         """Return up to three slugs that are spelt like `name`, the most similar first."""
@@ -338,9 +341,9 @@ def _file_left_behind(page: folders.PageFile, state: str) -> folders.FileResult:
 def _refuse_excluded_path(page: folders.PageFile, path: str) -> None:
     """Raise BadPage if the folder's rules exclude the path that a page is renamed to."""
     from gbrain.errors import BadPage
-    from gbrain.importing.scan import IGNORE_FILE, is_excluded
+    from gbrain.importing.scan import IGNORE_FILE, exclusions
 
-    if is_excluded(Path(page.folder.root), path):
+    if exclusions(Path(page.folder.root))(path):
         raise BadPage(
             f"{path} is excluded from imports, so the page cannot have its file there",
             hint=f"Choose another name, or change {IGNORE_FILE}.",

@@ -82,7 +82,8 @@ class StructureMethods(BrainFile):
         day = date or today().isoformat()
         return self.change_page(
             lambda connection: add_timeline_entry(
-                connection, pages.resolve_slug(connection, name), day, text, source, timestamp(),
+                connection, pages.resolve_slug_to_write(connection, name), day, text, source,
+                timestamp(),
                 expected_version=expected_version,
             ),
             expected_version=expected_version,

@@ -28,7 +28,8 @@ class GuardedDatabase(Database):
     """A brain in which the writes of pages that `guards` name raise an error.
 
     `guards` are SQL conditions over the rows OLD and NEW, by event: INSERT, UPDATE, DELETE. They
-    may call the `functions`, each with one text.
+    may call the `functions`, each with one text. `mark_pages` records pages that are written as
+    those of a limited token.
     """
 
     def __init__(
@@ -38,9 +39,11 @@ class GuardedDatabase(Database):
         refusal: Callable[[], GbrainError],
         *,
         functions: Mapping[str, Callable[[str], bool]] = {},
+        mark_pages: bool = False,
         busy_seconds: float = 10.0,
     ) -> None:
         self._guards, self._refusal, self._functions = guards, refusal, functions
+        self._mark_pages = mark_pages
         super().__init__(path, busy_seconds=busy_seconds)
 
     def _connect(self) -> tuple[sqlite3.Connection, FileStamp | None]:
@@ -54,6 +57,12 @@ class GuardedDatabase(Database):
                     f"CREATE TEMP TRIGGER guard_{event.lower()} BEFORE {event} ON main.pages "
                     f"WHEN {condition} BEGIN SELECT RAISE(ABORT, '{_REFUSED}'); END"
                 )
+            if self._mark_pages:
+                for event in ("INSERT", "UPDATE OF sha256"):
+                    connection.execute(
+                        f"CREATE TEMP TRIGGER mark_{event[:6].lower()} AFTER {event} ON main.pages "
+                        "BEGIN INSERT OR IGNORE INTO token_pages VALUES (NEW.id); END"
+                    )
         return connection, stamp
 
     @contextmanager

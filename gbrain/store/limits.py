@@ -93,6 +93,7 @@ def guard_limits(path: Path, limits: Scope) -> GuardedDatabase:
         {event: f"NOT coalesce({' AND '.join(inside)}, 0)" for event, inside in guards.items()},
         lambda: outside_error("The page"),
         functions={"may_create": lambda slug: may_create(limits, slug)},
+        mark_pages=True,
     )
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
-from gbrain.errors import BadPage, NotFound
+from gbrain.errors import BadPage, Conflict, NotFound
 from gbrain.messages import did_you_mean, similar_names
 from gbrain.store.scope import page_condition
 from gbrain.store.whole_brain import PartialConnection, asks_whole_brain
@@ -119,6 +120,35 @@ def resolve_slug(connection: sqlite3.Connection, name: str, *, past: bool = Fals
             code="ambiguous_name",
         )
     return found[0] if found else slug
+
+
+def is_token_page(connection: sqlite3.Connection, slug: str) -> bool:
+    """Return whether a limited token has written the page."""
+    row = connection.execute(
+        "SELECT 1 FROM token_pages JOIN pages ON pages.id = page_id WHERE slug = ?", (slug,)
+    ).fetchone()
+    return row is not None
+
+
+def resolve_slug_to_write(connection: sqlite3.Connection, name: str) -> str:
+    """Return the slug of the page called `name` that is to be written, which may be new.
+
+    Titles, aliases and file names count as in `resolve_slug`, but not those of a page that a
+    limited token wrote: it could catch what its owner writes elsewhere. Raises Conflict for these,
+    unless the name is a slug itself.
+    """
+    slug = resolve_slug(connection, name)
+    if slug == name or not is_token_page(connection, slug):
+        return slug
+    with suppress(BadPage):
+        exact = slug_from_path(name)
+        if exact in (slug, name) or is_page_file(name):
+            return exact
+    raise Conflict(
+        f"{name} is a name of {slug}, which a limited token has written",
+        hint=f"Give the slug: {slug} for that page, or the one of a new page.",
+        code="token_page",
+    )
 
 
 def require_named_page(connection: sqlite3.Connection, name: str) -> StoredPage:

@@ -391,6 +391,8 @@ CREATE TABLE remote_changes (
 # How the file of each page, and the folders of these files, were when gbrain last saw them. Without
 # a row a file was not seen since the brain came from a backup; `missing` says why a page without a
 # file was not deleted.
+# The hash of the ignore file with which each folder was imported last.
+# The pages that a limited token wrote: their titles and aliases lead no write of the owner there.
 # The remotes that were not pulled from since the brain came from a backup.
 # A removal names its folder by its path, so that it outlives a folder that is forgotten.
 TABLES_16 = """
@@ -420,6 +422,13 @@ CREATE TABLE page_folders (
     identity TEXT NOT NULL,
     PRIMARY KEY (vault_id, path)
 ) WITHOUT ROWID;
+CREATE TABLE folder_rules (
+    vault_id INTEGER PRIMARY KEY REFERENCES vaults(id) ON DELETE CASCADE,
+    sha256 BLOB NOT NULL
+);
+CREATE TABLE token_pages (
+    page_id INTEGER PRIMARY KEY REFERENCES pages(id) ON DELETE CASCADE
+);
 CREATE TABLE restored_remotes (
     remote_id INTEGER PRIMARY KEY REFERENCES remotes(id) ON DELETE CASCADE
 );
