@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 from gbrain.brain import Brain
 from gbrain.cli.app import app
-from gbrain.importing import missing_files
+from gbrain.importing import scan
 from gbrain.models import files, runtime, tokenizer
 from gbrain.models.embedder import OnnxEmbedder
 from gbrain.server import background
@@ -80,7 +80,7 @@ Run = Callable[..., Ran]
 def isolated_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fix the time, switch off colour, and hide the brain of the user who runs the tests."""
     # Most tests have no editor that saves at this moment.
-    monkeypatch.setattr(missing_files, "SECOND_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(scan, "SECOND_LOOK_SECONDS", 0.0)
     for name in ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "HOME", "LOCALAPPDATA"):
         monkeypatch.setenv(name, str(tmp_path / "home"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))

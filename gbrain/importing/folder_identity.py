@@ -7,9 +7,10 @@ not mean that somebody deleted them.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, cached_property
 
 # Ends the identity of a folder on another disk than the one around it.
 _MOUNTED = " mounted"
@@ -27,7 +28,7 @@ def file_stamp(path: str) -> str | None:
 class FolderIdentities:
     """The folders below `root` as they are now, compared with those `seen` before, by path.
 
-    `with_files` are the paths of folders in which page files were found now.
+    `with_files` are the paths of folders in which files of known pages were found now.
     """
 
     def __init__(
@@ -37,18 +38,38 @@ class FolderIdentities:
         self.now = cache(self._identity)
 
     def _identity(self, path: str) -> str | None:
-        """Return the inode of a folder, and whether another disk begins there; None if missing.
+        """Return the inode of a folder, with the id of the disk that begins there; None if missing.
 
-        Numbers of devices are not used: they change when a computer starts.
+        The inode of the first folder of a disk is the same for most disks. Numbers of devices are
+        not used: they change when a computer starts.
         """
+        place = os.path.join(self.root, path) if path else self.root
         try:
-            around = os.stat(self.root if path else os.path.dirname(self.root))
-            found = os.lstat(os.path.join(self.root, path)) if path else os.stat(self.root)
+            around, found = os.stat(os.path.dirname(place)), os.lstat(place)
         except OSError:
             return None
         if not stat.S_ISDIR(found.st_mode):
             return None
-        return f"{found.st_ino}{_MOUNTED if found.st_dev != around.st_dev else ''}"
+        if found.st_dev == around.st_dev and place not in self._mount_points:
+            return str(found.st_ino)
+        return f"{found.st_ino} {_disk_id(place)}{_MOUNTED}"
+
+    @cached_property
+    def _mount_points(self) -> set[str]:
+        """The folders where something is mounted, on Linux: a part of the same disk may be."""
+        try:
+            with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
+                points = [line.split(" ")[4] for line in file]
+        except (OSError, IndexError):
+            return set()
+        return {re.sub(r"\\(\d{3})", lambda code: chr(int(code[1], 8)), each) for each in points}
+
+    def _is_empty_disk(self, folder: str) -> bool:
+        """Tell whether a folder is the first of a disk and no known file was found on it."""
+        return (self.now(folder) or "").endswith(_MOUNTED) and not any(
+            each == folder or not folder or each.startswith(f"{folder}/")
+            for each in self.with_files
+        )
 
     def was_removed(self, path: str) -> bool:
         """Tell whether a file that is not at `path` was taken out of the folder it was in.
@@ -57,6 +78,8 @@ class FolderIdentities:
         itself taken out of such a folder.
         """
         *above, own = parent_folders(path)
+        if any(self._is_empty_disk(folder) for folder in (*above, own)):
+            return False
         for folder in above:
             now, before = self.now(folder), self.seen.get(folder)
             if now is None:
@@ -91,6 +114,14 @@ class FolderIdentities:
             for folder in folders
             if (identity := self.now(folder)) is not None and identity != self.seen.get(folder)
         }
+
+
+def _disk_id(path: str) -> int:
+    """Return the id of a file system, 0 where it has none."""
+    try:
+        return os.statvfs(path).f_fsid
+    except (OSError, AttributeError):
+        return 0
 
 
 def parent_folders(path: str) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Collection, Iterator
+from hashlib import sha256
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -27,7 +28,13 @@ from gbrain.importing.missing_files import (
 )
 from gbrain.importing.parse_worker import FileToParse, parse_files
 from gbrain.importing.renames import has_new_files
-from gbrain.importing.scan import IGNORE_FILE, ImportProblem, find_page_files
+from gbrain.importing.scan import (
+    IGNORE_FILE,
+    ImportProblem,
+    find_page_files,
+    require_folder,
+    settled_rules,
+)
 from gbrain.store.chunks import enqueue_pages
 from gbrain.store.connection import Database
 from gbrain.store.folders import (
@@ -46,7 +53,13 @@ from gbrain.store.folders import (
 )
 from gbrain.store.page_writer import write_page
 from gbrain.store.pages import find_page
-from gbrain.store.seen_files import record_seen_files, record_seen_folders, seen_folders
+from gbrain.store.seen_files import (
+    last_ignore_rules,
+    record_ignore_rules,
+    record_seen_files,
+    record_seen_folders,
+    seen_folders,
+)
 from gbrain.text.page import MAX_PAGE_BYTES, parse_page
 from gbrain.text.slug import is_page_file, path_from_name, slug_from_path
 from gbrain.types import Page, Progress, no_progress
@@ -90,7 +103,10 @@ def import_folder(
         refuse_nested_folder(connection, os.path.realpath(root))
         # Older than the list of files: what another process puts meanwhile is not missing from it.
         pages = page_sources(connection)
-    paths, folders, report.skipped = find_page_files(root, report.problems)
+        known_rules = last_ignore_rules(connection, os.path.realpath(root))
+    require_folder(root)
+    rules = settled_rules(root, known_rules)
+    paths, folders, report.skipped = find_page_files(root, report.problems, rules)
     _refuse_moved_folder(database, root, paths)
     folder = _register_folder(database, root, now, dry_run)
     would_write = write_files and dry_run
@@ -99,8 +115,8 @@ def import_folder(
         left = {problem.path for problem in report.problems if problem.code == "cannot_write"}
         with database.read_transaction() as connection:
             pages = page_sources(connection)
-        paths = [path for path in find_page_files(root, []).paths if path not in left]
-    missing, paths = _find_missing(database, folder, paths, pages, report, remove_missing)
+        paths = [path for path in find_page_files(root, [], rules).paths if path not in left]
+    missing, paths = _find_missing(database, folder, paths, pages, report, remove_missing, rules)
     present = set(paths)
     if remove_missing and not remove_many:
         refuse_empty_folder(root, paths, missing)
@@ -132,6 +148,10 @@ def import_folder(
         remove_pages(database, folder, removed, now, report, dry_run, ahead_stay=write_files)
     if not dry_run:
         _record_seen(database, folder, pages, stamps, folders, present)
+        digest = sha256(rules).digest()
+        if digest != known_rules:
+            with database.write_transaction() as connection:
+                record_ignore_rules(connection, folder.id, digest)
     if write_files:
         write_again(database, missing.unwritten)
         _write_files(database, folder, now, report)
@@ -147,6 +167,7 @@ def _find_missing(
     pages: dict[str, PageSource],
     report: ImportReport,
     remove_missing: bool,
+    rules: bytes,
 ) -> tuple[MissingPages, list[str]]:
     """Return the pages without a file, and the paths of all files, after a second look."""
     with database.read_transaction() as connection:
@@ -154,8 +175,10 @@ def _find_missing(
     absent = find_absent(pages, folder, paths, report.problems)
     if not absent or not (remove_missing or has_new_files(paths, pages)):
         return MissingPages([], [], [], []), paths
-    with_files = {path.rpartition("/")[0] for path in paths}
-    missing, back = look_again(absent, folder, FolderIdentities(folder.root, seen, with_files))
+    known = {page.path for page in pages.values() if page.folder_id == folder.id}
+    with_files = {path.rpartition("/")[0] for path in paths if path in known}
+    identities = FolderIdentities(folder.root, seen, with_files)
+    missing, back = look_again(absent, folder, identities, rules)
     return missing, sorted([*paths, *back])
 
 
@@ -169,8 +192,8 @@ def _record_seen(
 ) -> None:
     """Record the files and folders that were seen, where they are not as they were before.
 
-    A folder that was replaced stays the earlier one while it lacks a file of a page, or one that
-    waits to be removed: a file or two in an empty mount point must not make it the folder.
+    A folder that lacks a file of a page, or one that waits to be removed, is not recorded: a file
+    or two in an empty mount point must not make it the folder.
     """
     known = {page.path: page for page in pages.values() if page.folder_id == folder.id}
     news = [
@@ -181,10 +204,10 @@ def _record_seen(
     with database.read_transaction() as connection:
         seen = seen_folders(connection, folder.id)
         identities = FolderIdentities(folder.root, seen).changed(folders)
-        if not identities.keys().isdisjoint(seen):
+        if identities:
             lacking = set(paths_below(connection, folder, "")) - present
             lacking |= {each.path for each in list_file_removals(connection, folder.root)}
-            above = {each for path in lacking for each in parent_folders(path)} & seen.keys()
+            above = {each for path in lacking for each in parent_folders(path)}
             identities = {path: known for path, known in identities.items() if path not in above}
     if news or identities:
         with database.write_transaction() as connection:

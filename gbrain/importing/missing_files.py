@@ -13,6 +13,7 @@ from time import sleep
 from typing import NamedTuple
 
 from gbrain.errors import BadPage, GbrainError
+from gbrain.importing import scan
 from gbrain.importing.folder_identity import FolderIdentities
 from gbrain.importing.import_report import (
     ImportReport,
@@ -21,7 +22,7 @@ from gbrain.importing.import_report import (
     PageChange,
 )
 from gbrain.importing.renames import apply_renames, find_renames
-from gbrain.importing.scan import ImportProblem, exclusions
+from gbrain.importing.scan import ImportProblem
 from gbrain.messages import counted
 from gbrain.store.connection import Database
 from gbrain.store.folders import Folder, PageSource, find_page_source, write_file_again
@@ -30,9 +31,6 @@ from gbrain.store.remotes import forget_bases
 from gbrain.store.seen_files import record_missing_files
 from gbrain.text.slug import slug_from_path
 
-# An editor that saves by renaming or deleting the file leaves a gap of some milliseconds; on a
-# network disk it may be longer.
-SECOND_LOOK_SECONDS = 1.0
 # A folder that lacks more than this many of its pages, and more than half of them, is another
 # branch or was emptied by a program; sync deletes nothing then.
 _MAX_UNASKED_DELETIONS = 10
@@ -85,7 +83,7 @@ def find_absent(
 
 
 def look_again(
-    absent: list[PageSource], folder: Folder, identities: FolderIdentities
+    absent: list[PageSource], folder: Folder, identities: FolderIdentities, rules: bytes
 ) -> tuple[MissingPages, list[str]]:
     """Look for absent files again after a moment; return what they are, and the paths of the rest.
 
@@ -93,9 +91,9 @@ def look_again(
     at the folders yet.
     """
     found, back = MissingPages([], [], [], []), []
-    excluded = exclusions(Path(folder.root))
+    excluded = scan.exclusions(Path(folder.root), rules)
     if any(known.missing is None and not excluded(known.path) for known in absent):
-        sleep(SECOND_LOOK_SECONDS)
+        sleep(scan.SECOND_LOOK_SECONDS)
     for known in absent:
         if excluded(known.path):
             found.excluded.append(known)

@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from time import sleep
 from typing import Literal, NamedTuple
@@ -17,6 +18,10 @@ IGNORE_FILE = ".gbrainignore"
 # Logseq's folder of page backups.
 _LOGSEQ_BACKUPS = "/logseq/bak"
 _MAX_IGNORE_FILE_BYTES = 1_000_000
+# An editor that saves by renaming or deleting a file, or by emptying it, leaves a gap of some
+# milliseconds; on a network disk it may be longer.
+SECOND_LOOK_SECONDS = 1.0
+_MAX_LOOKS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +71,15 @@ class FoundFiles(NamedTuple):
     others: int
 
 
-def find_page_files(root: Path, problems: list[ImportProblem]) -> FoundFiles:
-    """Return the page files of a folder; what cannot be read is added to `problems`."""
+def find_page_files(
+    root: Path, problems: list[ImportProblem], rules: bytes | None = None
+) -> FoundFiles:
+    """Return the page files of a folder; what cannot be read is added to `problems`.
+
+    `rules` is the text of its ignore file (default: as it is now).
+    """
     require_folder(root)
-    ignored = _ignore_rules(root)
+    ignored = _ignore_rules(root, rules)
     real_root = os.path.realpath(root)
     paths: list[str] = []
     folders: list[str] = []
@@ -113,13 +123,14 @@ def find_page_files(root: Path, problems: list[ImportProblem]) -> FoundFiles:
 Exclusion = Literal["hidden", "ignored", "linked"]
 
 
-def exclusions(root: Path) -> Callable[[str], Exclusion | None]:
+def exclusions(root: Path, rules: bytes | None = None) -> Callable[[str], Exclusion | None]:
     """Return a function that tells why gbrain neither reads nor writes a path of the folder.
 
     It returns None for files that an import finds. Others are hidden, excluded by the folder's
-    ignore file, or behind a folder that is a symbolic link.
+    ignore file with the text `rules` (default: as it is now), or behind a folder that is a symbolic
+    link.
     """
-    ignored = _ignore_rules(root)
+    ignored = _ignore_rules(root, rules)
 
     def exclusion(path: str) -> Exclusion | None:
         if is_always_skipped(path):
@@ -132,19 +143,29 @@ def exclusions(root: Path) -> Callable[[str], Exclusion | None]:
     return exclusion
 
 
-def is_excluded(root: Path, path: str) -> bool:
-    """Tell whether gbrain neither reads nor writes the file at this path of a folder."""
-    return exclusions(root)(path) is not None
-
-
 def _stays_inside(real_root: str, link: str) -> bool:
     """Tell whether a symbolic link points to a file inside the folder."""
     target = os.path.realpath(link)
     return os.path.isfile(target) and os.path.commonpath([real_root, target]) == real_root
 
 
-def _ignore_rules(root: Path) -> Callable[[str], bool]:
-    """Return a function that tells whether a path is ignored, from the folder's ignore file."""
+def settled_rules(root: Path, known: bytes | None) -> bytes:
+    """Return the text of a folder's ignore file, b"" without one, when no editor is saving it.
+
+    `known` is the hash of its last text: another one must stay for a moment.
+    """
+    rules = _read_ignore_file(root)
+    if known is None or sha256(rules).digest() == known:
+        return rules
+    for _ in range(_MAX_LOOKS):
+        sleep(SECOND_LOOK_SECONDS)
+        before, rules = rules, _read_ignore_file(root)
+        if rules == before:
+            return rules
+    raise _bad_rules(f"Another program keeps changing {root / IGNORE_FILE}")
+
+
+def _read_ignore_file(root: Path) -> bytes:
     file = root / IGNORE_FILE
     try:
         status = file.lstat()
@@ -158,11 +179,20 @@ def _ignore_rules(root: Path) -> Callable[[str], bool]:
         with file.open("rb") as rules:
             data = rules.read(_MAX_IGNORE_FILE_BYTES + 1)
     except FileNotFoundError:
-        return lambda path: False
+        return b""
     except OSError as error:
         raise _bad_rules(f"Cannot read {file}: {error.strerror}") from None
     if len(data) > _MAX_IGNORE_FILE_BYTES:
         raise _bad_rules(f"{file} has more than {_MAX_IGNORE_FILE_BYTES:,} bytes")
+    return data
+
+
+def _ignore_rules(root: Path, rules: bytes | None = None) -> Callable[[str], bool]:
+    """Return a function that tells whether a path is ignored, from the folder's ignore file."""
+    file = root / IGNORE_FILE
+    data = _read_ignore_file(root) if rules is None else rules
+    if not data:
+        return lambda path: False
     from gbrain.text.gitignore import parse_ignore_file
 
     # Where names ignore case, the same file is found under another spelling.

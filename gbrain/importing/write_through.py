@@ -21,7 +21,7 @@ from gbrain.errors import GbrainError
 from gbrain.importing import page_files
 from gbrain.importing.file_merge import apply_import, plan_import
 from gbrain.importing.folder_identity import FolderIdentities, file_stamp, parent_folders
-from gbrain.importing.scan import is_excluded
+from gbrain.importing.scan import exclusions, settled_rules
 from gbrain.store.connection import Database
 from gbrain.store.edited_files import FileChanged
 from gbrain.store.folders import (
@@ -35,6 +35,7 @@ from gbrain.store.folders import (
     find_page_source,
     leave_folder,
     list_file_removals,
+    move_page_file,
     pages_ahead_of_files,
     path_of_page,
     paths_below,
@@ -45,8 +46,14 @@ from gbrain.store.folders import (
 from gbrain.store.history import text_with_hash
 from gbrain.store.page_writer import WriteResult
 from gbrain.store.pages import find_page, page_text
-from gbrain.store.seen_files import record_seen_files, record_seen_folders, seen_folders
+from gbrain.store.seen_files import (
+    last_ignore_rules,
+    record_seen_files,
+    record_seen_folders,
+    seen_folders,
+)
 from gbrain.text.page import parse_page
+from gbrain.text.slug import is_page_file, slug_from_path
 
 # Another program that saves the file again and again could otherwise keep us for ever.
 _MAX_ATTEMPTS = 5
@@ -70,11 +77,10 @@ def update_file(database: Database, written: WriteResult, now: str) -> WriteResu
 
 def write_page_file(database: Database, slug: str, now: str) -> FileResult | None:
     """Write a page to its file, merged with what changed there; None if it has no file."""
-    with database.read_transaction() as connection:
-        page = find_page_file(connection, slug)
+    page = _find_page_file(database, slug)
     if page is None:
         return None
-    if os.path.isdir(page.folder.root) and is_excluded(Path(page.folder.root), page.path):
+    if os.path.isdir(page.folder.root) and _is_excluded(database, page.folder.root, page.path):
         if page.source_sha256 is None:
             with database.write_transaction() as connection:
                 leave_folder(connection, page.page_id)
@@ -89,10 +95,46 @@ def write_page_file(database: Database, slug: str, now: str) -> FileResult | Non
     return outcome and replace(outcome, path=shown)
 
 
+def _is_excluded(database: Database, root: str, path: str) -> bool:
+    """Tell whether gbrain neither reads nor writes the file at this path of a folder."""
+    with database.read_transaction() as connection:
+        known = last_ignore_rules(connection, root)
+    return exclusions(Path(root), settled_rules(Path(root), known))(path) is not None
+
+
+def _find_page_file(database: Database, slug: str) -> PageFile | None:
+    """Return the page with its file, which somebody may have given another spelling of the slug."""
+    with database.read_transaction() as connection:
+        page = find_page_file(connection, slug)
+    if page is None or page.source_sha256 is None:
+        return page
+    above, _, name = page.path.rpartition("/")
+    folder = Path(page.folder.root, above)
+    with suppress(OSError, GbrainError):
+        names = os.listdir(folder)
+        if name in names or os.path.lexists(folder / name):
+            return page
+        paths = [f"{above}/{each}".removeprefix("/") for each in names if is_page_file(each)]
+        spelt = [path for path in paths if _has_slug(path, slug)]
+        if len(spelt) == 1:
+            with database.write_transaction() as connection:
+                move_page_file(connection, page, spelt[0])
+            return replace(page, path=spelt[0])
+    return page
+
+
+def _has_slug(path: str, slug: str) -> bool:
+    with suppress(GbrainError, UnicodeEncodeError):
+        path.encode()
+        return slug_from_path(path) == slug
+    return False
+
+
 def import_page_file(database: Database, page: PageFile, now: str) -> bool:
     """Import the page's file if it changed; return whether it did. Files that fail are left."""
+    page = _find_page_file(database, page.slug) or page
     try:
-        if is_excluded(Path(page.folder.root), page.path):
+        if _is_excluded(database, page.folder.root, page.path):
             return False
         existing = page_files.read_file(page_files.page_file(page.folder.root, page.path))
         if existing is None or sha256(existing).digest() in (page.sha256, page.source_sha256):
@@ -183,12 +225,17 @@ def _refuse_unseen_folder(database: Database, root: str, path: str, *, had_file:
         folder = find_folder(connection, root)
         seen = seen_folders(connection, folder.id) if folder else {}
         other = FolderIdentities(root, seen).first_other(path)
-        if folder and other is not None:
+        hidden = had_file and not os.listdir(root)
+        # Of a brain of an older schema no folder is known.
+        unknown = [each for each in parent_folders(path) if each not in seen]
+        for each in dict.fromkeys([other, *unknown] if folder else []):
+            is_folder = each is not None and os.path.isdir(os.path.join(root, each))
+            if folder is None or each is None or (each != other and not is_folder):
+                continue
             # A copy of the folder has its files.
-            known = paths_below(connection, folder, other)
-            hidden = not any(os.path.isfile(f"{root}/{each}") for each in known)
-        else:
-            hidden = had_file and not os.listdir(root)
+            known = [below for below in paths_below(connection, folder, each) if below != path]
+            is_there = any(os.path.isfile(f"{root}/{below}") for below in known)
+            hidden = hidden or not (is_there or (each != other and not known))
     if hidden:
         raise GbrainError(
             f"the folder that had {path} cannot be seen",
@@ -253,7 +300,7 @@ def _remove_or_move(database: Database, removal: FileRemoval, use_trash: bool) -
     """
     kept = "It is another file by now, so it is kept; gbrain sync imports it."
     target = page_files.page_file(removal.root, removal.path)
-    excluded = is_excluded(Path(removal.root), removal.path)
+    excluded = _is_excluded(database, removal.root, removal.path)
     # The file that a link leads to is another page's; a renamed page gets a separate file.
     was_link = not excluded and page_files.remove_link(removal.root, removal.path)
     existing = None if was_link or excluded else page_files.read_file(target)
@@ -323,8 +370,7 @@ def look_at_file(database: Database, slug: str, may_write: Callable[[str], bool]
 
     Call it before the page is deleted or renamed: only the file as it is then goes with it.
     """
-    with database.read_transaction() as connection:
-        page = find_page_file(connection, slug)
+    page = _find_page_file(database, slug)
     if page is None or not may_write(page.folder.root):
         return
     try:

@@ -275,6 +275,13 @@ def find_page_file(connection: sqlite3.Connection, slug: str) -> PageFile | None
     return _page_file(row) if row else None
 
 
+def move_page_file(connection: sqlite3.Connection, page: PageFile, path: str) -> None:
+    """Record that the page's file has another path now."""
+    connection.execute(
+        "UPDATE pages SET path = ? WHERE id = ? AND path = ?", (path, page.page_id, page.path)
+    )
+
+
 def path_of_page(connection: sqlite3.Connection, page_id: int, root: str) -> str | None:
     """Return the path of a page in this folder; None if it is deleted or not in the folder."""
     row = connection.execute(

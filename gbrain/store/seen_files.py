@@ -74,3 +74,19 @@ def record_seen_folders(
         "INSERT OR REPLACE INTO page_folders (vault_id, path, identity) VALUES (?, ?, ?)",
         [(folder_id, path, identity) for path, identity in identities.items()],
     )
+
+
+def last_ignore_rules(connection: sqlite3.Connection, root: str) -> bytes | None:
+    """Return the hash of the ignore file with which a folder was imported last, if it was."""
+    row = connection.execute(
+        "SELECT sha256 FROM folder_rules JOIN vaults ON vaults.id = vault_id WHERE root = ?",
+        (root,),
+    ).fetchone()
+    return row[0] if row else None
+
+
+def record_ignore_rules(connection: sqlite3.Connection, folder_id: int, sha256: bytes) -> None:
+    """Record the hash of the ignore file with which a folder is imported."""
+    connection.execute(
+        "INSERT OR REPLACE INTO folder_rules (vault_id, sha256) VALUES (?, ?)", (folder_id, sha256)
+    )

@@ -81,8 +81,8 @@ def test_what_is_written_while_the_folder_is_listed_stays(
 ) -> None:
     find_page_files = scan.find_page_files
 
-    def list_and_write(root: Path, problems: list[scan.ImportProblem]) -> scan.FoundFiles:
-        found = find_page_files(root, problems)
+    def list_and_write(*arguments: object) -> scan.FoundFiles:
+        found = find_page_files(*arguments)  # type: ignore[arg-type]
         monkeypatch.setattr(importer, "find_page_files", find_page_files)
         with Brain.open(brain.path) as other:
             if change == "put":
@@ -249,6 +249,35 @@ def test_a_page_never_gets_the_text_of_an_excluded_file(
     assert "hunter2" not in "".join(brain.text(slug, v.version) for v in brain.history(slug))
 
 
+@pytest.mark.parametrize("gap", ["no file", "an empty file"])
+@pytest.mark.parametrize("command", ["sync", "put"])
+def test_an_ignore_file_that_is_being_saved_still_excludes(
+    brain: Brain, notes: Path, monkeypatch: pytest.MonkeyPatch, gap: str, command: str
+) -> None:
+    write(notes / ".gbrainignore", "secrets/\n")
+    write(notes / "secrets" / "key.md", "# Key\n\nhunter2\n")
+    sync(brain, notes)
+    if gap == "no file":
+        (notes / ".gbrainignore").unlink()
+    else:
+        (notes / ".gbrainignore").write_text("")
+    monkeypatch.setattr(scan, "sleep", lambda _: write(notes / ".gbrainignore", "secrets/\n"))
+    if command == "put":
+        brain.put("secrets/key", b"# Mine\n")
+        assert brain.text("secrets/key") == "# Mine\n"
+    else:
+        assert did(sync(brain, notes)) == []
+    assert "hunter2" in (notes / "secrets" / "key.md").read_text()
+
+
+def test_an_ignore_file_that_stays_away_excludes_nothing(brain: Brain, notes: Path) -> None:
+    write(notes / ".gbrainignore", "secrets/\n")
+    write(notes / "secrets" / "key.md")
+    sync(brain, notes)
+    (notes / ".gbrainignore").unlink()
+    assert did(sync(brain, notes)) == [("create", "secrets/key")]
+
+
 def test_pages_below_a_folder_that_is_not_mounted_stay(brain: Brain, notes: Path) -> None:
     away = unmount(notes / "work")
     for _ in range(2):
@@ -330,10 +359,115 @@ def test_a_real_disk_that_is_not_mounted_deletes_nothing(
         # Some systems remove the empty folder as well.
         point.rmdir()
         assert kept(sync(brain, notes)) == [("work/c", "unseen")]
+        result = brain.put("work/c", b"# Written\n").file
+        assert result is not None
+        assert result.outcome == "failed"
+        assert not point.exists()
     else:
         with pytest.raises(BadPage, match="contains no pages"):
             sync(brain, notes)
     assert slugs(brain) == before
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="needs to mount")
+@pytest.mark.parametrize("place", ["", "work"])
+@pytest.mark.parametrize("stray", [True, False])
+def test_another_disk_at_the_same_place_deletes_nothing(
+    brain: Brain, tmp_path: Path, place: str, stray: bool
+) -> None:
+    """The first folder of a disk has the same inode on most disks."""
+    notes = tmp_path / "disk notes"
+    point = notes / place
+    point.mkdir(parents=True)
+    mount_disk = ["mount", "-t", "tmpfs", "none", point]
+    if subprocess.run(mount_disk, capture_output=True, check=False).returncode:
+        pytest.skip("this machine does not let us mount")
+    try:
+        write(notes / "a.md")
+        write(point / "c.md")
+        write(point / "deep" / "d.md")
+        brain.allow_writing(notes)
+        brain.import_folder(notes)
+        before = set(slugs(brain))
+        subprocess.run(["umount", point], check=True)
+        subprocess.run(mount_disk, check=True)
+        if stray:
+            write(point / "stray.md")
+        for _ in range(2):
+            if place or stray:
+                sync(brain, notes)
+        assert before <= set(slugs(brain))
+    finally:
+        subprocess.run(["umount", point], check=True)
+
+
+def test_an_upgraded_brain_knows_no_mount_point(brain: Brain, notes: Path) -> None:
+    """A brain of an older schema remembers no folders."""
+    with brain.database.write_transaction() as connection:
+        connection.execute("DELETE FROM page_folders")
+        connection.execute("UPDATE page_files SET stamp = NULL")
+    away = unmount(notes / "work")
+    for _ in range(2):
+        assert kept(sync(brain, notes)) == [("work/c", "unseen"), ("work/deep/d", "unseen")]
+    mount(away, notes / "work")
+    assert not sync(brain, notes).changes
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="needs to mount")
+def test_a_part_of_the_same_disk_that_is_not_mounted_deletes_nothing(
+    brain: Brain, notes: Path, tmp_path: Path
+) -> None:
+    (real := tmp_path / "real").mkdir()
+    (point := notes / "bound").mkdir()
+    bind = ["mount", "--bind", real, point]
+    if subprocess.run(bind, capture_output=True, check=False).returncode:
+        pytest.skip("this machine does not let us mount")
+    try:
+        write(point / "e.md")
+        write(point / "in" / "f.md")
+        sync(brain, notes)
+        # A folder that is deleted on a mounted disk is deleted.
+        shutil.rmtree(point / "in")
+        assert did(sync(brain, notes)) == [("delete", "bound/in/f")]
+    finally:
+        subprocess.run(["umount", point], check=True)
+    assert kept(sync(brain, notes)) == [("bound/e", "unseen")]
+    point.rmdir()
+    assert kept(sync(brain, notes)) == [("bound/e", "unseen")]
+
+
+@pytest.mark.parametrize("new", ["A.md", "a.MD", "a.markdown"])
+def test_a_file_with_another_spelling_of_its_name_is_still_the_file(
+    brain: Brain, notes: Path, new: str
+) -> None:
+    text = (notes / "a.md").read_text()
+    (notes / "a.md").rename(notes / new)
+    (notes / new).write_text(f"{text}\nMine.\n")
+    assert brain.put("a", f"# Theirs\n{text}".encode()).file is not None
+    assert "Mine." in brain.text("a") == (notes / new).read_text()
+    assert (notes / "a.md").exists() == (new == "a.md")
+    assert not sync(brain, notes).problems
+    brain.delete("a")
+    assert not (notes / new).exists()
+    assert did(sync(brain, notes)) == []
+
+
+@pytest.mark.parametrize("slug", ["work/c", "work/new"])
+def test_the_first_write_after_an_upgrade_fills_no_mount_point(
+    brain: Brain, notes: Path, slug: str
+) -> None:
+    with brain.database.write_transaction() as connection:
+        connection.execute("DELETE FROM page_folders")
+    away = unmount(notes / "work")
+    result = brain.put(slug, b"# Written\n").file
+    assert result is not None
+    assert result.outcome == "failed"
+    sync(brain, notes)
+    assert list((notes / "work").iterdir()) == []
+    mount(away, notes / "work")
+    sync(brain, notes)
+    assert {"work/c", "work/deep/d", slug} <= set(slugs(brain))
+    assert (notes / f"{slug}.md").read_text() == "# Written\n"
 
 
 # --- what waits for its file -----------------------------------------------------------------
