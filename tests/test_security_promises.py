@@ -129,6 +129,14 @@ PROMISES = {
         "test_limited.py::test_numbers_skip_what_is_hidden",
         "test_limited.py::test_nothing_outside_can_be_written",
     ),
+    "What its pages are called, and what they link to, leads no write of the owner there": (
+        "test_limited.py::test_a_name_that_a_token_gave_catches_nothing_of_the_owner",
+        "test_limited.py::test_a_title_that_a_token_gave_is_not_written_to_by_the_owner",
+        "test_limited.py::test_links_that_a_token_wrote_learn_no_new_names",
+    ),
+    "One that changed counts when it has stayed the same for a second": (
+        "importing/test_missing_files.py::test_an_ignore_file_that_is_being_saved_still_excludes",
+    ),
     "It creates pages only where their slug alone allows it": (
         "test_limited.py::test_a_name_elsewhere_cannot_be_claimed",
         "test_limited.py::test_the_guard_refuses_a_claimed_name_from_any_code",
