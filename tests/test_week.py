@@ -106,6 +106,8 @@ def test_a_week_with_a_folder_loses_no_sentence(
     home = notes.rename(tmp_path.resolve() / "Documents")
     assert run("import", home, "--no-embed", "--json").error["code"] == "folder_moved"
     assert run("folders", "move", notes, home).exit_code == 0
+    # The page of the other branch, whose file nobody has seen being deleted.
+    assert sync()["files_written"] == ["other"]
     assert is_in_step()
 
     # Friday: the same line changes in the file and in the brain.

@@ -178,11 +178,11 @@ def _record_found(connection: sqlite3.Connection, folder: Folder, paths: list[st
     from gbrain.store.seen_files import record_seen_files, record_seen_folders
 
     stamps = [(path, file_stamp(f"{folder.root}/{path}")) for path in paths]
-    found = [(path, stamp) for path, stamp in stamps if stamp is not None]
+    now = FolderIdentities(folder.root, {})
+    found = [(path, s, now.now(path.rpartition("/")[0])) for path, s in stamps if s is not None]
     record_seen_files(connection, folder.id, found)
     above = {folder for path in paths for folder in parent_folders(path)}
-    identities = FolderIdentities(folder.root, {}).changed(sorted(above))
-    record_seen_folders(connection, folder.id, identities)
+    record_seen_folders(connection, folder.id, now.changed(sorted(above)))
 
 
 def _first_missing(root: str, paths: Iterable[str]) -> str:

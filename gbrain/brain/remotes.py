@@ -352,10 +352,17 @@ class RemoteMethods(ModelMethods, ImportExportMethods):
         What cannot be written now is written by the next sync.
         """
         from gbrain.importing.import_report import ImportReport
+        from gbrain.importing.scan import ImportProblem
         from gbrain.importing.write_through import remove_page_file
 
         for file in report.removed_files:
-            remove_page_file(self.database, file.root, file.path, use_trash=self.settings.use_trash)
+            result = remove_page_file(
+                self.database, file.root, file.path, use_trash=self.settings.use_trash
+            )
+            if result and result.needs_user:
+                report.file_problems.append(
+                    ImportProblem(file.path, result.message or "", None, "cannot_write")
+                )
         changed = [*report.changed, *report.conflicts]
         if changed and self.folder_count():
             written = ImportReport()

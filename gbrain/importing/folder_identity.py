@@ -9,11 +9,15 @@ from __future__ import annotations
 import os
 import re
 import stat
+import struct
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache, cached_property
 
 # Ends the identity of a folder on another disk than the one around it.
 _MOUNTED = " mounted"
+# From linux/stat.h and linux/fcntl.h.
+_AT_FDCWD, _AT_SYMLINK_NOFOLLOW = -100, 0x100
+_STATX_BTIME, _BTIME_OFFSET = 0x800, 80
 
 
 def file_stamp(path: str) -> str | None:
@@ -38,10 +42,10 @@ class FolderIdentities:
         self.now = cache(self._identity)
 
     def _identity(self, path: str) -> str | None:
-        """Return the inode of a folder, with the id of the disk that begins there; None if missing.
+        """Return the inode and birth of a folder, and its disk if it is the root or begins one.
 
-        The inode of the first folder of a disk is the same for most disks. Numbers of devices are
-        not used: they change when a computer starts.
+        None if there is no such folder. Inodes are used again, and that of the first folder is the
+        same on most disks. Numbers of devices are not used: they change when a computer starts.
         """
         place = os.path.join(self.root, path) if path else self.root
         try:
@@ -50,9 +54,11 @@ class FolderIdentities:
             return None
         if not stat.S_ISDIR(found.st_mode):
             return None
-        if found.st_dev == around.st_dev and place not in self._mount_points:
-            return str(found.st_ino)
-        return f"{found.st_ino} {_disk_id(place)}{_MOUNTED}"
+        identity = f"{found.st_ino}.{_birth_time(place, found)}"
+        mounted = found.st_dev != around.st_dev or place in self._mount_points
+        if mounted or not path:
+            identity += f" {_disk_id(place)}"
+        return identity + _MOUNTED if mounted else identity
 
     @cached_property
     def _mount_points(self) -> set[str]:
@@ -71,13 +77,16 @@ class FolderIdentities:
             for each in self.with_files
         )
 
-    def was_removed(self, path: str) -> bool:
+    def was_removed(self, path: str, seen_in: str | None = None) -> bool:
         """Tell whether a file that is not at `path` was taken out of the folder it was in.
 
         Each folder above it must be the one that was seen, up to the file's own or to one that was
-        itself taken out of such a folder.
+        itself taken out of such a folder. `seen_in` is the identity of the file's folder when the
+        file was seen last, if that is known.
         """
         *above, own = parent_folders(path)
+        if seen_in not in (None, self.seen.get(own)):
+            return False
         if any(self._is_empty_disk(folder) for folder in (*above, own)):
             return False
         for folder in above:
@@ -114,6 +123,28 @@ class FolderIdentities:
             for folder in folders
             if (identity := self.now(folder)) is not None and identity != self.seen.get(folder)
         }
+
+
+def _birth_time(path: str, status: os.stat_result) -> float:
+    """Return when a folder was made, 0 where that is not known."""
+    born: float | None = getattr(status, "st_birthtime", None)
+    return _linux_birth_time(path) if born is None else born
+
+
+def _linux_birth_time(path: str) -> float:
+    """Ask statx, which the library of Python has from 3.15 on."""
+    import ctypes
+
+    try:
+        statx = ctypes.CDLL(None, use_errno=True).statx
+    except (OSError, AttributeError):
+        return 0.0
+    buffer = ctypes.create_string_buffer(256)
+    if statx(_AT_FDCWD, os.fsencode(path), _AT_SYMLINK_NOFOLLOW, _STATX_BTIME, buffer):
+        return 0.0
+    (mask,) = struct.unpack_from("I", buffer)
+    seconds, nanoseconds = struct.unpack_from("qI", buffer, _BTIME_OFFSET)
+    return seconds + nanoseconds / 1e9 if mask & _STATX_BTIME else 0.0
 
 
 def _disk_id(path: str) -> int:

@@ -177,8 +177,8 @@ def _find_missing(
         return MissingPages([], [], [], []), paths
     known = {page.path for page in pages.values() if page.folder_id == folder.id}
     with_files = {path.rpartition("/")[0] for path in paths if path in known}
-    identities = FolderIdentities(folder.root, seen, with_files)
-    missing, back = look_again(absent, folder, identities, rules)
+    first, second = (FolderIdentities(folder.root, seen, with_files) for _ in range(2))
+    missing, back = look_again(absent, folder, first, second, rules)
     return missing, sorted([*paths, *back])
 
 
@@ -196,14 +196,18 @@ def _record_seen(
     or two in an empty mount point must not make it the folder.
     """
     known = {page.path: page for page in pages.values() if page.folder_id == folder.id}
-    news = [
-        (path, stamp)
-        for path, stamp in stamps.items()
-        if path not in known or known[path].stamp != stamp or known[path].missing
-    ]
     with database.read_transaction() as connection:
         seen = seen_folders(connection, folder.id)
-        identities = FolderIdentities(folder.root, seen).changed(folders)
+        now = FolderIdentities(folder.root, seen)
+        news = [
+            (path, stamp, identity)
+            for path, stamp in stamps.items()
+            if (identity := now.now(path.rpartition("/")[0])) is None
+            or path not in known
+            or (known[path].stamp, known[path].folder) != (stamp, identity)
+            or known[path].missing
+        ]
+        identities = now.changed(folders)
         if identities:
             lacking = set(paths_below(connection, folder, "")) - present
             lacking |= {each.path for each in list_file_removals(connection, folder.root)}

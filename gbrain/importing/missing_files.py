@@ -83,25 +83,31 @@ def find_absent(
 
 
 def look_again(
-    absent: list[PageSource], folder: Folder, identities: FolderIdentities, rules: bytes
+    absent: list[PageSource],
+    folder: Folder,
+    first: FolderIdentities,
+    second: FolderIdentities,
+    rules: bytes,
 ) -> tuple[MissingPages, list[str]]:
     """Look for absent files again after a moment; return what they are, and the paths of the rest.
 
-    Those that were missing at the last sync are not waited for. `identities` must not have looked
-    at the folders yet.
+    Nothing is waited for that is excluded or not seen anyway. `first` and `second` look at the
+    folders now and then.
     """
     found, back = MissingPages([], [], [], []), []
     excluded = scan.exclusions(Path(folder.root), rules)
-    if any(known.missing is None and not excluded(known.path) for known in absent):
+    if any(
+        not excluded(known.path) and first.was_removed(known.path, known.folder) for known in absent
+    ):
         sleep(scan.SECOND_LOOK_SECONDS)
     for known in absent:
         if excluded(known.path):
             found.excluded.append(known)
         elif os.path.lexists(f"{folder.root}/{known.path}"):
             back.append(known.path)
-        elif not known.seen and identities.first_other(known.path) is None:
+        elif not known.seen and second.first_other(known.path) is None:
             found.unwritten.append(known)
-        elif known.seen and identities.was_removed(known.path):
+        elif known.seen and second.was_removed(known.path, known.folder):
             found.removed.append(known)
         else:
             found.unseen.append(known)
@@ -139,7 +145,10 @@ def are_most_missing(
     missing: list[PageSource], pages: dict[str, PageSource], folder: Folder
 ) -> bool:
     """Tell whether most files of the folder are gone, so that sync must ask before it deletes."""
-    return len(missing) > max(_MAX_UNASKED_DELETIONS, _count_files(pages, folder) // 2)
+    count = _count_files(pages, folder)
+    few = len(missing) <= max(_MAX_UNASKED_DELETIONS, count // 2)
+    # None of several files: it is another folder, although there are files in it.
+    return not few or len(missing) == count > 1
 
 
 def _count_files(pages: dict[str, PageSource], folder: Folder) -> int:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from gbrain.errors import GbrainError
-from gbrain.importing.folder_identity import file_stamp
+from gbrain.importing.folder_identity import FolderIdentities, file_stamp
 from gbrain.importing.page_files import read_file
 from gbrain.store.connection import Database
 from gbrain.store.duplicates import find_duplicate_of
@@ -216,7 +216,8 @@ def apply_renames(
             write_page(connection, page, now, renames=known.slug, folder_id=folder.id)
             stamp = file_stamp(f"{folder.root}/{rename.path}")
             if stamp is not None:
-                record_seen_files(connection, folder.id, [(rename.path, stamp)])
+                own = FolderIdentities(folder.root, {}).now(rename.path.rpartition("/")[0])
+                record_seen_files(connection, folder.id, [(rename.path, stamp, own)])
             if rename.edited:
                 mark_guessed(connection, known.id, known.version)
             # The old file is gone already.

@@ -204,7 +204,9 @@ def _record(database: Database, page: PageFile, target: Path) -> None:
         return
     # A folder that is known may be one that is not mounted: only sync looks at all its files.
     new = [folder for folder in parent_folders(page.path) if folder not in seen]
-    folders = FolderIdentities(page.folder.root, seen).changed(new)
+    identities = FolderIdentities(page.folder.root, seen)
+    folders = identities.changed(new)
+    own = identities.now(page.path.rpartition("/")[0])
     with database.write_transaction() as connection:
         known = find_page_source(connection, page.slug)
         # Another process may have renamed or deleted the page meanwhile, or written its file.
@@ -212,7 +214,7 @@ def _record(database: Database, page: PageFile, target: Path) -> None:
             page.page_id, page.path, page.source_sha256,
         ):  # fmt: skip
             record_file_text(connection, page.page_id, page.folder.id, page.sha256)
-            record_seen_files(connection, page.folder.id, [(page.path, stamp)])
+            record_seen_files(connection, page.folder.id, [(page.path, stamp, own)])
             record_seen_folders(connection, page.folder.id, folders)
 
 
@@ -232,10 +234,10 @@ def _refuse_unseen_folder(database: Database, root: str, path: str, *, had_file:
             is_folder = each is not None and os.path.isdir(os.path.join(root, each))
             if folder is None or each is None or (each != other and not is_folder):
                 continue
-            # A copy of the folder has its files.
+            # A copy of the folder has its files; one alone may have been put into a mount point.
             known = [below for below in paths_below(connection, folder, each) if below != path]
-            is_there = any(os.path.isfile(f"{root}/{below}") for below in known)
-            hidden = hidden or not (is_there or (each != other and not known))
+            has_files = bool(known) and all(os.path.isfile(f"{root}/{below}") for below in known)
+            hidden = hidden or not (has_files or (each != other and not known))
     if hidden:
         raise GbrainError(
             f"the folder that had {path} cannot be seen",
@@ -384,7 +386,8 @@ def look_at_file(database: Database, slug: str, may_write: Callable[[str], bool]
     with database.write_transaction() as connection:
         if text_with_hash(connection, page.page_id, digest) is not None:
             record_file_text(connection, page.page_id, page.folder.id, digest)
-            record_seen_files(connection, page.folder.id, [(page.path, stamp)])
+            own = FolderIdentities(page.folder.root, {}).now(page.path.rpartition("/")[0])
+            record_seen_files(connection, page.folder.id, [(page.path, stamp, own)])
 
 
 # --- what was left unfinished ----------------------------------------------------------------

@@ -7,6 +7,7 @@ is given this file there, instead of an address with a secret in it, reads the s
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from html import escape
@@ -28,6 +29,9 @@ _PAGE = """<!doctype html>
 <title>gbrain</title>
 <p><a href="{address}">Open the brain</a></p>
 """
+
+
+_OWN_NAME = re.compile(r"(\d+)-[0-9a-f]{16}\.html")
 
 
 @contextmanager
@@ -67,9 +71,18 @@ def _folder() -> Path:
 def _remove_leftovers(folder: Path) -> None:
     """Delete the files of processes that were killed."""
     for left in folder.glob("*.html"):
-        owner = left.name.partition("-")[0]
-        if owner.isdecimal() and not process_is_alive(int(owner)):
+        name = _OWN_NAME.fullmatch(left.name)
+        if name and not process_is_alive(int(name[1])) and _is_ours(left):
             _remove(left)
+
+
+def _is_ours(file: Path) -> bool:
+    start = _PAGE.partition("{address}")[0].encode()
+    try:
+        with file.open("rb") as stream:
+            return stream.read(len(start)) == start
+    except OSError:
+        return False
 
 
 def _remove(file: Path) -> None:

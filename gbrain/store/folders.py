@@ -14,7 +14,8 @@ from gbrain.errors import BadPage
 from gbrain.store.seen_files import forget_file, forget_files, record_with_file
 
 _SELECT_SOURCES = (
-    "SELECT slug, path, sha256, source_sha256, vault_id, id, page_id IS NOT NULL, stamp, missing "
+    "SELECT slug, path, sha256, source_sha256, vault_id, id, page_id IS NOT NULL, stamp, "
+    "page_files.folder, missing "
     "FROM pages LEFT JOIN page_files ON page_id = id"
 )
 
@@ -31,7 +32,8 @@ class PageSource(NamedTuple):
     """Which file a page came from; `source_sha256` is the file's hash at its last import.
 
     `seen` says that gbrain has seen the file since the brain was restored, `stamp` how it was then,
-    and `missing` why its page was not deleted although it was not there at the last sync.
+    `folder` the identity of the folder that it was in, and `missing` why its page was not deleted
+    although it was not there at the last sync.
     """
 
     slug: str
@@ -42,6 +44,7 @@ class PageSource(NamedTuple):
     page_id: int
     seen: bool
     stamp: str | None
+    folder: str | None
     missing: str | None
 
 

@@ -412,6 +412,7 @@ INSERT INTO changes (page_id, version, deleted)
 CREATE TABLE page_files (
     page_id INTEGER PRIMARY KEY REFERENCES pages(id) ON DELETE CASCADE,
     stamp TEXT,
+    folder TEXT,
     missing TEXT
 );
 INSERT INTO page_files (page_id) SELECT id FROM pages

@@ -15,14 +15,16 @@ def record_with_file(connection: sqlite3.Connection, page_id: int) -> None:
 
 
 def record_seen_files(
-    connection: sqlite3.Connection, folder_id: int, stamps: Iterable[tuple[str, str]]
+    connection: sqlite3.Connection,
+    folder_id: int,
+    files: Iterable[tuple[str, str, str | None]],
 ) -> None:
-    """Record that files of a folder are there, given as (path, stamp)."""
+    """Record that files of a folder are there: (path, stamp, identity of the folder it is in)."""
     connection.executemany(
-        "INSERT INTO page_files (page_id, stamp) "
-        "SELECT id, ?2 FROM pages WHERE path = ?1 AND vault_id = ?3 "
-        "ON CONFLICT (page_id) DO UPDATE SET stamp = excluded.stamp, missing = NULL",
-        [(path, stamp, folder_id) for path, stamp in stamps],
+        "INSERT INTO page_files (page_id, stamp, folder) "
+        "SELECT id, ?2, ?3 FROM pages WHERE path = ?1 AND vault_id = ?4 ON CONFLICT (page_id) "
+        "DO UPDATE SET stamp = excluded.stamp, folder = excluded.folder, missing = NULL",
+        [(*file, folder_id) for file in files],
     )
 
 

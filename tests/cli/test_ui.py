@@ -106,7 +106,8 @@ def test_ui_without_a_place_for_the_file_prints_the_address(sample: Path, tmp_pa
 
 
 def test_a_redirect_file_is_deleted_in_time_or_by_the_next_one() -> None:
-    with redirect_file("http://127.0.0.1:1/#code=x", 0.01) as file:
+    with redirect_file("http://127.0.0.1:1/#code=x", 0.5) as file:
+        page = file.read_text()
         deadline = time.monotonic() + 20
         while file.exists() and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -114,12 +115,17 @@ def test_a_redirect_file_is_deleted_in_time_or_by_the_next_one() -> None:
     with subprocess.Popen([sys.executable, "-c", "pass"]) as ended:
         ended.wait()
     file.parent.mkdir(0o700)
-    left = file.with_name(f"{ended.pid}-left.html")
-    own = file.with_name(f"{os.getpid()}-own.html")
-    left.write_text("x")
-    own.write_text("x")
+    random = "0123456789abcdef"
+    left = file.with_name(f"{ended.pid}-{random}.html")
+    own = file.with_name(f"{os.getpid()}-{random}.html")
+    # The user's own files may be there, in ~/gbrain-ui.
+    theirs = [file.with_name(f"{ended.pid}-{name}.html") for name in ("report", random[::-1])]
+    for each in (left, own):
+        each.write_text(page)
+    for each in theirs:
+        each.write_text("<title>Mine</title>")
     with redirect_file("http://127.0.0.1:1/#code=x", 60) as file:
-        assert sorted(file.parent.iterdir()) == sorted([file, own])
+        assert sorted(file.parent.iterdir()) == sorted([file, own, *theirs])
 
 
 def test_a_browser_from_snap_can_read_the_file(tmp_path: Path) -> None:

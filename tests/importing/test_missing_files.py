@@ -325,7 +325,7 @@ def test_an_empty_mount_point_of_a_small_folder_deletes_nothing(
     unmount(notes)
     if files:
         write(notes / "stray.md")
-        assert len(sync(brain, notes).missing) == 4
+        assert [problem.code for problem in sync(brain, notes).problems] == ["many_missing"]
     else:
         with pytest.raises(BadPage, match="contains no pages"):
             sync(brain, notes)
@@ -468,6 +468,47 @@ def test_the_first_write_after_an_upgrade_fills_no_mount_point(
     sync(brain, notes)
     assert {"work/c", "work/deep/d", slug} <= set(slugs(brain))
     assert (notes / f"{slug}.md").read_text() == "# Written\n"
+
+
+def test_notes_in_a_mount_point_do_not_make_it_the_folder(brain: Brain, notes: Path) -> None:
+    away = unmount(notes / "work")
+    sync(brain, notes)
+    write(notes / "work" / "new.md")
+    sync(brain, notes)
+    for change in (
+        lambda: brain.put("work/c", b"# Important\n"),
+        lambda: brain.rename("a", "work/a"),
+    ):
+        result = change().file
+        assert result is not None
+        assert result.outcome == "failed"
+    mount(away, notes / "work")
+    for _ in range(2):
+        sync(brain, notes)
+    assert {"work/c", "work/new", "work/a"} <= set(slugs(brain))
+    assert brain.text("work/c") == (notes / "work" / "c.md").read_text() == "# Important\n"
+
+
+def test_an_earlier_copy_of_the_folder_deletes_nothing_newer(brain: Brain, notes: Path) -> None:
+    """The copy may get the inode that the folder had."""
+    copy = notes.with_name("copy")
+    shutil.copytree(notes, copy)
+    brain.put("newer", b"# Newer\n")
+    brain.put("work/newer", b"# Newer\n")
+    sync(brain, notes)
+    shutil.rmtree(notes)
+    shutil.copytree(copy, notes)
+    assert did(sync(brain, notes)) == []
+    assert {"newer", "work/newer"} <= set(slugs(brain))
+
+
+def test_a_folder_with_none_of_its_files_deletes_nothing(brain: Brain, notes: Path) -> None:
+    for path in PATHS:
+        (notes / path).unlink()
+    write(notes / "other.md")
+    report = sync(brain, notes)
+    assert [problem.code for problem in report.problems] == ["many_missing"]
+    assert set(slugs(brain)) >= {"a", "b", "work/c", "work/deep/d"}
 
 
 # --- what waits for its file -----------------------------------------------------------------
