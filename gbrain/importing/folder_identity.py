@@ -70,9 +70,9 @@ class FolderIdentities:
             return set()
         return {re.sub(r"\\(\d{3})", lambda code: chr(int(code[1], 8)), each) for each in points}
 
-    def _is_empty_disk(self, folder: str) -> bool:
-        """Tell whether a folder is the first of a disk and no known file was found on it."""
-        return (self.now(folder) or "").endswith(_MOUNTED) and not any(
+    def _is_any_empty_disk(self, folder: str) -> bool:
+        """Tell whether a folder begins a disk without an id, on which no known file was found."""
+        return (self.now(folder) or "").endswith(f" 0{_MOUNTED}") and not any(
             each == folder or not folder or each.startswith(f"{folder}/")
             for each in self.with_files
         )
@@ -87,7 +87,7 @@ class FolderIdentities:
         *above, own = parent_folders(path)
         if seen_in not in (None, self.seen.get(own)):
             return False
-        if any(self._is_empty_disk(folder) for folder in (*above, own)):
+        if any(self._is_any_empty_disk(folder) for folder in (*above, own)):
             return False
         for folder in above:
             now, before = self.now(folder), self.seen.get(folder)
