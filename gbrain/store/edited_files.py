@@ -202,25 +202,31 @@ def _put_back(hidden: Path, target: Path, known: tuple[str, ...] = ()) -> Path |
     The last digest is that of the new file, if there are two. Beside another file, one with a known
     text is removed, and any other one gets a name that its user sees. Returns its name.
     """
-    try:
-        rename_exclusive(hidden, target)
-        return target
-    except FileNotFoundError:
-        # Recovered by another process.
-        return None
-    except FileExistsError:
-        pass
-    if _drop(hidden, known):
-        return None
     ours = known[1:]
-    if _is_settled(target, ours):
-        with suppress(CannotExchange, FileNotFoundError):
-            exchange(hidden, target)
-            if _drop(hidden, ours):
-                return target
-            # Another program saved the file at this moment. What it saved has the name again.
-            exchange(hidden, target)
-    return _show(hidden, target)
+    while True:
+        try:
+            rename_exclusive(hidden, target)
+            return target
+        except FileNotFoundError:
+            # Recovered by another process.
+            return None
+        except FileExistsError:
+            pass
+        if _drop(hidden, known):
+            return None
+        try:
+            has_ours = _is_settled(target, ours)
+        except FileNotFoundError:
+            # Another program removed it: the name is free now.
+            continue
+        if has_ours:
+            with suppress(CannotExchange, FileNotFoundError):
+                exchange(hidden, target)
+                if _drop(hidden, ours):
+                    return target
+                # Another program saved the file at this moment. What it saved has the name again.
+                exchange(hidden, target)
+        return _show(hidden, target)
 
 
 def _show(hidden: Path, target: Path) -> Path:

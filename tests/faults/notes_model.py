@@ -849,7 +849,8 @@ class SharedNotes:
             self._check_agreement(machine)
 
     def _exchange(self) -> None:
-        for _ in range(2):
+        # A conflict that a pull settles is pushed in the second round, and pulled in the third.
+        for _ in range(3):
             for machine in self.machines:
                 for name in ("push", "pull", "sync"):
                     self.now += timedelta(seconds=_SECOND_LOOK_SECONDS)

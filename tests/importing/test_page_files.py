@@ -699,3 +699,32 @@ def slow_down(real: Callable[..., object]) -> Callable[..., object]:
         return result
 
     return slow
+
+
+def test_a_save_gets_its_name_back_though_the_new_file_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A delete by another process sees the new text, which it knows, while a save is put back."""
+    target = tmp_path / "a.md"
+    target.write_bytes(b"old")
+    exchange, rename_exclusive = edited_files.exchange, edited_files.rename_exclusive
+
+    def save_and_exchange(one: Path, other: Path) -> None:
+        monkeypatch.setattr(edited_files, "exchange", exchange)
+        target.write_bytes(b"saved")
+        exchange(one, other)
+
+    def rename_and_remove(source: Path, name: Path) -> None:
+        try:
+            rename_exclusive(source, name)
+        except FileExistsError:
+            target.unlink(missing_ok=True)
+            raise
+
+    monkeypatch.setattr(edited_files, "exchange", save_and_exchange)
+    monkeypatch.setattr(edited_files, "rename_exclusive", rename_and_remove)
+    with pytest.raises(edited_files.FileChanged) as changed:
+        page_files.replace_file(target, b"old", b"new")
+    assert changed.value.content == b"saved"
+    assert target.read_bytes() == b"saved"
+    assert list(tmp_path.iterdir()) == [target]
