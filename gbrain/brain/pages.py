@@ -232,6 +232,9 @@ class PageMethods(BrainFile):
             old = pages.resolve_slug(connection, name)
             file = folders.find_page_file(connection, old)
         moved = file if file and old == name_with_file else None
+        if moved:
+            # Before the transaction: an ignore file that is being saved is waited for.
+            self._refuse_excluded_path(moved, _new_path(new_name))
 
         def change(connection: sqlite3.Connection) -> page_writer.WriteResult:
             known = pages.require_page(connection, old)
@@ -243,7 +246,6 @@ class PageMethods(BrainFile):
                 )
             path = _new_path(new_name)
             if moved:
-                _refuse_excluded_path(moved, path)
                 _refuse_existing_file(moved, path)
             page = parse_page(path, pages.page_text(connection, known.id).encode())
             return page_writer.write_page(
@@ -261,6 +263,19 @@ class PageMethods(BrainFile):
             )
             return replace(written, file=left)
         return written
+
+    def _refuse_excluded_path(self, page: folders.PageFile, path: str) -> None:
+        """Raise BadPage if the folder's rules exclude the path that a page is renamed to."""
+        from gbrain.errors import BadPage
+        from gbrain.importing.scan import IGNORE_FILE
+        from gbrain.importing.write_through import is_excluded
+
+        if is_excluded(self.database, page.folder.root, path):
+            raise BadPage(
+                f"{path} is excluded from imports, so the page cannot have its file there",
+                hint=f"Choose another name, or change {IGNORE_FILE}.",
+                code="ignored",
+            )
 
     def import_file(self, slug: str) -> bool:
         """Import a page's file if it changed and gbrain writes there; return whether it did."""
@@ -336,19 +351,6 @@ def _file_left_behind(page: folders.PageFile, state: str) -> folders.FileResult:
 
     path = str(Path(page.folder.root, page.path))
     return FileResult(path, "behind", f"Its file {state} again.")
-
-
-def _refuse_excluded_path(page: folders.PageFile, path: str) -> None:
-    """Raise BadPage if the folder's rules exclude the path that a page is renamed to."""
-    from gbrain.errors import BadPage
-    from gbrain.importing.scan import IGNORE_FILE, exclusions
-
-    if exclusions(Path(page.folder.root))(path):
-        raise BadPage(
-            f"{path} is excluded from imports, so the page cannot have its file there",
-            hint=f"Choose another name, or change {IGNORE_FILE}.",
-            code="ignored",
-        )
 
 
 def _refuse_existing_file(page: folders.PageFile, path: str) -> None:

@@ -26,7 +26,7 @@ _WITH_TEXT = ("put", "capture", "timeline-add", "import", "resolve")
 
 
 class Draft:
-    """A text in a file of its own that only its owner can read.
+    """A text in a separate file that only its owner can read.
 
     While it is edited it is with other temporary files; otherwise where no restart deletes it.
     """

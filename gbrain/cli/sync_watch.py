@@ -42,7 +42,7 @@ class FolderWatch:
     options: ImportOptions
     last_error: dict[str, str] = field(default_factory=dict)
     problems: dict[str, set[ImportProblem]] = field(default_factory=dict)
-    # What was said last about pages that stay without their file.
+    # The last message about pages that stay without their file.
     kept: dict[str, list[str]] = field(default_factory=dict)
     # What the brain had of each folder after its last round.
     hashes: dict[str, dict[str, bytes]] = field(default_factory=dict)

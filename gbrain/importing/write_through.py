@@ -80,7 +80,7 @@ def write_page_file(database: Database, slug: str, now: str) -> FileResult | Non
     page = _find_page_file(database, slug)
     if page is None:
         return None
-    if os.path.isdir(page.folder.root) and _is_excluded(database, page.folder.root, page.path):
+    if os.path.isdir(page.folder.root) and is_excluded(database, page.folder.root, page.path):
         if page.source_sha256 is None:
             with database.write_transaction() as connection:
                 leave_folder(connection, page.page_id)
@@ -95,7 +95,7 @@ def write_page_file(database: Database, slug: str, now: str) -> FileResult | Non
     return outcome and replace(outcome, path=shown)
 
 
-def _is_excluded(database: Database, root: str, path: str) -> bool:
+def is_excluded(database: Database, root: str, path: str) -> bool:
     """Tell whether gbrain neither reads nor writes the file at this path of a folder."""
     with database.read_transaction() as connection:
         known = last_ignore_rules(connection, root)
@@ -134,7 +134,7 @@ def import_page_file(database: Database, page: PageFile, now: str) -> bool:
     """Import the page's file if it changed; return whether it did. Files that fail are left."""
     page = _find_page_file(database, page.slug) or page
     try:
-        if _is_excluded(database, page.folder.root, page.path):
+        if is_excluded(database, page.folder.root, page.path):
             return False
         existing = page_files.read_file(page_files.page_file(page.folder.root, page.path))
         if existing is None or sha256(existing).digest() in (page.sha256, page.source_sha256):
@@ -302,7 +302,7 @@ def _remove_or_move(database: Database, removal: FileRemoval, use_trash: bool) -
     """
     kept = "It is another file by now, so it is kept; gbrain sync imports it."
     target = page_files.page_file(removal.root, removal.path)
-    excluded = _is_excluded(database, removal.root, removal.path)
+    excluded = is_excluded(database, removal.root, removal.path)
     # The file that a link leads to is another page's; a renamed page gets a separate file.
     was_link = not excluded and page_files.remove_link(removal.root, removal.path)
     existing = None if was_link or excluded else page_files.read_file(target)

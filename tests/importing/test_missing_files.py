@@ -250,7 +250,7 @@ def test_a_page_never_gets_the_text_of_an_excluded_file(
 
 
 @pytest.mark.parametrize("gap", ["no file", "an empty file"])
-@pytest.mark.parametrize("command", ["sync", "put"])
+@pytest.mark.parametrize("command", ["sync", "put", "rename"])
 def test_an_ignore_file_that_is_being_saved_still_excludes(
     brain: Brain, notes: Path, monkeypatch: pytest.MonkeyPatch, gap: str, command: str
 ) -> None:
@@ -265,6 +265,9 @@ def test_an_ignore_file_that_is_being_saved_still_excludes(
     if command == "put":
         brain.put("secrets/key", b"# Mine\n")
         assert brain.text("secrets/key") == "# Mine\n"
+    elif command == "rename":
+        with pytest.raises(BadPage, match="excluded"):
+            brain.rename("a", "secrets/a")
     else:
         assert did(sync(brain, notes)) == []
     assert "hunter2" in (notes / "secrets" / "key.md").read_text()
